@@ -3,7 +3,9 @@
     python benchmarks/cores_curve.py --cores 1 2 4 8 16 --output curve.json
     python benchmarks/cores_curve.py --data --cores 1 2 4 8 16           # models of real data
 
-Needs numpy, scipy, numba and scikit-learn alone.  Without ``--data`` counts are drawn from a
+Needs numpy, scipy, numba and scikit-learn alone (``PYTHONPATH=src`` finds eigentext).
+
+Without ``--data`` counts are drawn from a
 class bigram model with Zipf's law for words (``--words``, ``--tokens``); with it models are
 trained on GUM, EWT and wiki of $EIGENTEXT_DATA.  Each stage is run once to compile (on little
 data, where it is real) and then once for each number of threads; wall seconds, the speed-up over
@@ -21,8 +23,6 @@ import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 import numpy as np
 from scipy.sparse import csr_array

@@ -2,7 +2,9 @@
 
     python benchmarks/gpu_hmm.py --states 256 1024 4096
 
-Needs numpy, scipy, numba, scikit-learn and CuPy or torch.  The text is drawn at random: 25 words
+Needs numpy, scipy, numba, scikit-learn and CuPy or torch (``PYTHONPATH=src``).
+
+The text is drawn at random: 25 words
 a sentence, 10,000 different ones by Zipf's law; a model that begins at random does not care.
 Seconds are of one step of EM after one to warm up, and tokens a second; the processor gets fewer
 tokens where it would take long.  The first row checks the expected counts of both.
@@ -11,13 +13,9 @@ tokens where it would take long.  The first row checks the expected counts of bo
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 import traceback
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 import numpy as np
 

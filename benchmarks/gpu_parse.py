@@ -6,7 +6,8 @@
 
 ``--export`` trains one model with the usual settings (moments, m=24) on GUM's training part of
 ``$EIGENTEXT_DATA`` and stores it in one file, with the dev sentences and their trees.  ``--run``
-needs that file, numpy, scipy, numba, scikit-learn, safetensors, CuPy and a card.  It compares
+needs that file, numpy, scipy, numba, scikit-learn, safetensors, CuPy, a card, ``PYTHONPATH=src``.
+It compares
 posteriors and trees with those of the processor first, then says how long each part takes, and
 the F1 of both by EVALB's rules (COLLINS.prm).
 """
@@ -17,7 +18,6 @@ import argparse
 import json
 import os
 import platform
-import sys
 import time
 import traceback
 from collections import Counter
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from eigentext.accel.constituency.parser import CardParser
     from eigentext.constituency import LPCFG
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
 DECODER: Any = "max-constituents"
 
 

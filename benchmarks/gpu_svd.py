@@ -4,7 +4,7 @@
     python benchmarks/gpu_svd.py                both matrices
     python benchmarks/gpu_svd.py --products     kernels of the sparse product side by side
 
-Needs numpy, scipy and CuPy (or torch, for ours alone), and finds eigentext in ``src``.
+Needs numpy, scipy and CuPy (or torch, for ours alone), and ``PYTHONPATH=src``.
 
 The matrices are made on the card and look like scaled counts of text: rows and columns are drawn
 by Zipf's law, and a row's classes (of 4 to 4,096 classes) prefer columns of their own, so that
@@ -26,10 +26,7 @@ import sys
 import time
 import traceback
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 import numpy as np
 

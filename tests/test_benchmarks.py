@@ -30,6 +30,12 @@ class Parsed(Exception):
     """The options were read, and the work would begin."""
 
 
+@pytest.mark.parametrize("path", IMPORTING, ids=lambda path: path.stem)
+def test_nothing_is_put_before_the_package_that_is_tested(path: Path) -> None:
+    """A test that imports it would have later workers run, and compile, the source tree."""
+    assert '"src"))' not in path.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_no_option_is_required(
     script: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -207,15 +207,14 @@ class KernelCache:
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled."""
         local, folder = self._local, self._shipped_folder()
-        if not local or not local.check_cachable(data):
-            return
-        if _TO and folder:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._shipped_file.save(sig, _reduced(data))
-        else:
-            with contextlib.suppress(OSError):  # a full disk: then it is compiled once more
-                local.locator.ensure_cache_path()
-                self._local_file.save(self._key(sig, data.codegen), _reduced(data))
+        if local and local.check_cachable(data):
+            if _TO and folder:
+                folder.mkdir(parents=True, exist_ok=True)
+                self._shipped_file.save(sig, _reduced(data))
+            else:
+                with contextlib.suppress(OSError):  # a full disk: then it is compiled once more
+                    local.locator.ensure_cache_path()
+                    self._local_file.save(self._key(sig, data.codegen), _reduced(data))
         self.lock(sig).free()
 
     def enable(self) -> None:
