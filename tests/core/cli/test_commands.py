@@ -100,18 +100,10 @@ def test_help_has_an_example(command, tmp_path):
         assert lines == [("$", "demo -o demo-report")]
 
 
-# tests/core/base/test_ahead.py has its parts: lines of the manifest, and helpers
-LONG_EXAMPLES = {("warm",)}
-
-
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param(
-            command,
-            id=" ".join(command),
-            marks=[pytest.mark.long] if command in LONG_EXAMPLES else [],
-        )
+        pytest.param(command, id=" ".join(command))
         for command in sorted(_commands())
         if _example_lines(command)  # others run until they are interrupted
     ],
